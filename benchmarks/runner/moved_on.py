@@ -68,12 +68,8 @@ class Tree:
     def changed(self, revision, folders):
         """Returns what share of the folders' code changed between a revision and the working tree. Raises NoHistory
         if that is not known."""
-        commit = self._commits(revision)
-        before, after = Counter(), Counter()
-        folders = _outermost(folders)
-        for folder in folders:
-            before += self._at(commit, folder, _CODE)
-            after += self._now(folder, _CODE)
+        commit, folders = self._commits(revision), _outermost(folders)
+        before, after = self.code(folders, revision), self.code(folders)
         before_too = [name for folder in folders for name in _names(folder)]
         for blob, old, new in self._moves(commit):
             was, is_now = _is_inside(old, before_too), _is_inside(new, folders)

@@ -26,7 +26,8 @@ def part_changed(sketch, lines):
     """Returns the estimate of the share that moved_on.part_changed() has between the sketched lines and a Counter.
     Raises ValueError where the sketch is not one."""
     before, total = _read(sketch)
-    after, union = set(_smallest(lines)), sorted({*before, *_smallest(lines)})[:_HASHES]
+    after = set(_smallest(lines))
+    union = sorted(before | after)[:_HASHES]
     alike = sum(each in before and each in after for each in union) / max(1, len(union))
     common = alike / (1 + alike) * (total + lines.total())
     return max(total - common, lines.total() - common, 0) / max(1, total)

@@ -4,7 +4,9 @@
 // of PyTorch (torch.h says of which version). Pure, except for the memory to which the parameters point.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +28,14 @@ struct EffectMemory {
 struct ParameterView {
   void* const* parameters = nullptr;
   unsigned grid[3] = {1, 1, 1};
+
+  // Returns a copy of a parameter. REQUIRES: the launch has it, with the size of T.
+  template <typename T>
+  T Get(std::size_t index) const {
+    T value;
+    std::memcpy(&value, parameters[index], sizeof value);
+    return value;
+  }
 };
 
 // An Effect never changes once it is made, and any thread may run it.

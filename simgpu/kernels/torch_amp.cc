@@ -3,7 +3,6 @@
 // and finds the next scale by the other.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "simgpu/kernels/scalar.h"
 #include "simgpu/kernels/torch.h"
@@ -31,13 +30,6 @@ struct Search {
   const float* inverse_scale;
   const void* unused;  // nvcc's wrapper of a lambda has it
 };
-
-template <typename T>
-T Parameter(const ParameterView& launch, std::size_t index) {
-  T value;
-  std::memcpy(&value, launch.parameters[index], sizeof value);
-  return value;
-}
 
 // A Chunk is what one block reads.
 struct Chunk {
@@ -70,8 +62,8 @@ bool IsInfinite(const Chunk& chunk, Scalar type) {
 
 // Notes whether a chunk is infinite. The gradients stay as they are, because nothing decides by them.
 bool FindInfinite(const ParameterView& launch, Scalar type, const EffectMemory& memory) {
-  const auto list = Parameter<TensorList>(launch, 0);
-  const auto search = Parameter<Search>(launch, 2);
+  const auto list = launch.Get<TensorList>(0);
+  const auto search = launch.Get<Search>(2);
   if (!memory.known(search.found, sizeof(float))) return false;
   bool found = false;
   for (std::size_t block = 0; block < Blocks(launch); ++block) {
@@ -85,7 +77,7 @@ bool FindInfinite(const ParameterView& launch, Scalar type, const EffectMemory& 
 }
 
 std::uint64_t BytesOfSearch(const ParameterView& launch, Scalar type) {
-  const auto list = Parameter<TensorList>(launch, 0);
+  const auto list = launch.Get<TensorList>(0);
   std::uint64_t bytes = 0;
   for (std::size_t block = 0; block < Blocks(launch); ++block)
     bytes += 2 * ChunkOf(list, block, BytesOf(type)).elements * BytesOf(type);
@@ -95,20 +87,20 @@ std::uint64_t BytesOfSearch(const ParameterView& launch, Scalar type) {
 // Makes the scale smaller after a step that was skipped, and larger after `interval` steps in a row that were
 // not.
 bool UpdateScale(const ParameterView& launch, const EffectMemory& memory) {
-  auto* scale = Parameter<float*>(launch, 0);
-  auto* in_a_row = Parameter<std::int32_t*>(launch, 1);
-  const auto* found = Parameter<const float*>(launch, 2);
+  auto* scale = launch.Get<float*>(0);
+  auto* in_a_row = launch.Get<std::int32_t*>(1);
+  const auto* found = launch.Get<const float*>(2);
   if (!memory.known(scale, sizeof *scale) || !memory.known(in_a_row, sizeof *in_a_row) ||
       !memory.known(found, sizeof *found)) {
     return false;
   }
   if (*found != 0) {
-    *scale = static_cast<float>(*scale * Parameter<double>(launch, 4));
+    *scale = static_cast<float>(*scale * launch.Get<double>(4));
     *in_a_row = 0;
     return true;
   }
-  if (++*in_a_row < Parameter<std::int32_t>(launch, 5)) return true;
-  const auto larger = static_cast<float>(*scale * Parameter<double>(launch, 3));
+  if (++*in_a_row < launch.Get<std::int32_t>(5)) return true;
+  const auto larger = static_cast<float>(*scale * launch.Get<double>(3));
   if (std::isfinite(larger)) *scale = larger;
   *in_a_row = 0;
   return true;

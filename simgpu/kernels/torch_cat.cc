@@ -74,11 +74,7 @@ class Launch {
   Launch(const Form& form, const ParameterView& view) : form_(form), view_(view) {}
 
   std::size_t Operands() const { return std::min<std::size_t>(view_.grid[1], form_.operands); }
-  unsigned char* Result() const {
-    unsigned char* result = nullptr;
-    std::memcpy(&result, view_.parameters[0], sizeof result);
-    return result;
-  }
+  unsigned char* Result() const { return view_.Get<unsigned char*>(0); }
   const unsigned char* Operand(std::size_t i) const {
     const unsigned char* operand = nullptr;
     std::memcpy(&operand, Inputs() + i * sizeof operand, sizeof operand);
@@ -92,11 +88,7 @@ class Launch {
     return ShapeAt(Inputs() + form_.ShapesAt() + i * form_.ShapeBytes());
   }
   Shape ResultShape() const { return ShapeAt(static_cast<const unsigned char*>(view_.parameters[2])); }
-  std::size_t Dimension() const {
-    std::int32_t dimension = 0;
-    std::memcpy(&dimension, view_.parameters[3], sizeof dimension);
-    return static_cast<std::size_t>(dimension);
-  }
+  std::size_t Dimension() const { return static_cast<std::size_t>(view_.Get<std::int32_t>(3)); }
   // Returns the stride of the dimension along which tensors are joined.
   std::uint64_t Stride() const { return Index(static_cast<const unsigned char*>(view_.parameters[4]), 0); }
 

@@ -11,16 +11,9 @@ namespace {
 
 using std::string_view;
 
-template <typename T>
-T Parameter(const ParameterView& launch, std::size_t index) {
-  T value;
-  std::memcpy(&value, launch.parameters[index], sizeof value);
-  return value;
-}
-
 // Returns the number of elements, which is the first parameter of each of these kernels.
 std::uint64_t Count(const ParameterView& launch) {
-  return static_cast<std::uint64_t>(std::max(Parameter<std::int32_t>(launch, 0), 0));
+  return static_cast<std::uint64_t>(std::max(launch.Get<std::int32_t>(0), 0));
 }
 
 // Pointers are the result and the operand of a copy, in the third parameter.
@@ -54,7 +47,7 @@ void FillWith(const unsigned char* value, std::size_t bytes, std::uint64_t count
 
 bool Fill(const ParameterView& launch, std::size_t bytes, const EffectMemory& memory) {
   const std::uint64_t count = Count(launch);
-  auto* to = Parameter<unsigned char*>(launch, 2);
+  auto* to = launch.Get<unsigned char*>(2);
   if (count == 0) return true;
   if (!memory.known(to, count * bytes)) return false;
   const auto* value = static_cast<const unsigned char*>(launch.parameters[1]);
@@ -77,7 +70,7 @@ std::uint64_t BytesOfCopy(std::uint64_t count, const Types& types) {
 
 bool CopyAll(const ParameterView& launch, const Types& types, const EffectMemory& memory) {
   const std::uint64_t count = Count(launch);
-  const auto pointers = Parameter<Pointers>(launch, 2);
+  const auto pointers = launch.Get<Pointers>(2);
   const std::uint64_t from_bytes = count * BytesOf(types.from), to_bytes = count * BytesOf(types.to);
   const bool by_element = types.from != types.to;
   if (from_bytes == 0 || to_bytes == 0 || std::max(from_bytes, to_bytes) >= memory.hollow_from) return true;
@@ -170,7 +163,7 @@ std::optional<Effect> MakeCopy(string_view name, const std::vector<std::size_t>&
     return std::nullopt;
   }
   return CopyBetween(false, [](const ParameterView& launch) {
-    return Types{Parameter<Cast>(launch, kLoadCast).type, Parameter<Cast>(launch, kStoreCast).type};
+    return Types{launch.Get<Cast>(kLoadCast).type, launch.Get<Cast>(kStoreCast).type};
   });
 }
 

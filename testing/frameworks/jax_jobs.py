@@ -13,8 +13,7 @@ from testing.frameworks.patterns import Needs
 from testing.ports import free_port
 
 PYTHON = gpu.PYTHONS[Needs.JAX]
-_SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
-_CUDA = gpu.CACHE.parent / "cuda-13.0" / _SITE / "nvidia" / "cu13"
+_CUDA = gpu.CACHE.parent / "cuda-13.0" / gpu.SITE.relative_to(gpu.CACHE) / "nvidia" / "cu13"
 # Autotuning chooses a kernel by its time, so that two runs would launch different ones.
 _FLAGS = f"--xla_gpu_cuda_data_dir={_CUDA} --xla_gpu_autotune_level=0 --xla_gpu_enable_command_buffer="
 ENVIRONMENT = (("JAX_PLATFORMS", "cuda"), ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1"), ("XLA_FLAGS", _FLAGS),

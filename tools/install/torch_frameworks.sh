@@ -8,32 +8,18 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
-readonly pins=$here/torch_frameworks.txt
+readonly listed=$here/torch_frameworks.txt
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
-readonly root=$cache/torch-frameworks-1
-readonly fresh=$root.part
-readonly stamp=.installed  # a copy of the pins
+# shellcheck source=tools/install/wheels.sh
+. "$here/wheels.sh"
 
-say() { printf 'install: %s\n' "$*" >&2; }
-
-install_wheels() {  # FILE [OPTION...]
-  "$fresh/bin/python" -m pip install -q --disable-pip-version-check --no-input --no-deps --require-hashes \
-    --no-cache-dir --no-compile -r "$@"
+fill() {  # ENVIRONMENT
+  local site
+  install_files "$1" <(grep -v '^deepspeed==' "$listed") --only-binary :all:
+  install_files "$1" <(grep '^deepspeed==' "$listed") --no-binary deepspeed --no-build-isolation
+  site=$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  printf '%s\n' "$cache/torch-1/lib/$(basename "$(dirname "$site")")/site-packages" > "$site/torch.pth"
 }
 
 "$here/torch.sh"
-mkdir -p "$cache"
-exec 9> "$root.lock"
-flock 9
-cmp -s "$pins" "$root/$stamp" && exit 0
-say "installing frameworks over PyTorch into $root"
-rm -rf "$fresh"
-python3 -m venv "$fresh"
-install_wheels <(grep -v '^deepspeed==' "$pins") --only-binary :all:
-install_wheels <(grep '^deepspeed==' "$pins") --no-binary deepspeed --no-build-isolation
-site=$("$fresh/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-printf '%s\n' "$cache/torch-1/lib/$(basename "$(dirname "$site")")/site-packages" > "$site/torch.pth"
-grep -lI "$fresh" "$fresh"/bin/* | xargs sed -i "s|$fresh|$root|g"  # programs name the folder of their interpreter
-cp "$pins" "$fresh/$stamp"
-rm -rf "$root"
-mv "$fresh" "$root"
+make_environment "frameworks over PyTorch" "$listed" "$cache/torch-frameworks-1" fill
