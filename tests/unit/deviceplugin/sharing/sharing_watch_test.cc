@@ -70,7 +70,8 @@ class SharingWatchTest : public ::testing::Test {
     for (std::string line; std::getline(log, line);) count += line.rfind(command, 0) == 0;
     return count;
   }
-  // Starts a process with this program and waits until it is one.
+  // Starts a process with this program and waits until it is one. The kernel shows the name of a new program
+  // before its arguments, and both before its variables, so this waits for all three.
   pid_t Start(std::vector<std::string> command, const char* variable = nullptr) {
     const pid_t child = fork();
     if (child == 0) {
@@ -85,10 +86,15 @@ class SharingWatchTest : public ::testing::Test {
     children_.push_back(child);
     const std::string name = std::filesystem::path(command.front()).filename().string().substr(0, 15);
     EXPECT_TRUE(Await([&] {
-      std::ifstream comm("/proc/" + std::to_string(child) + "/comm");
-      return std::string(std::istreambuf_iterator<char>(comm), {}) == name + "\n";
+      return ReadOfProcess(child, "comm") == name + "\n" &&
+             ReadOfProcess(child, "cmdline").ends_with(command.back() + '\0') &&
+             ReadOfProcess(child, "environ").find('=') != std::string::npos;
     }));
     return child;
+  }
+  static std::string ReadOfProcess(pid_t process, const char* file) {
+    std::ifstream opened("/proc/" + std::to_string(process) + "/" + file);
+    return {std::istreambuf_iterator<char>(opened), {}};
   }
   // Runs a control daemon.
   void Run(const std::vector<std::string>& options = {}, const char* variable = nullptr) {
